@@ -18,11 +18,11 @@ async function serve(flags: Partial<Record<SettingName, string>>): Promise<void>
 
   const reachable = server.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const where = config.databaseUrl === null ? `SQLite in ${config.dataDir}` : 'PostgreSQL';
-  process.stdout.write(`Mneme ${VERSION} listens on ${reachable} (${where})\n`);
-  if (server.newKey !== null)
-    process.stdout.write(
-      `\nA first admin key was made. It is shown only now. Paste these lines where your client runs:\n\nexport ANTHROPIC_BASE_URL=${reachable}\nexport ANTHROPIC_API_KEY=${server.newKey}\n\n`,
-    );
+  const keyLines =
+    server.newKey === null
+      ? ''
+      : `\nA first admin key was made. It is shown only now. Paste these lines where your client runs:\n\nexport ANTHROPIC_BASE_URL=${reachable}\nexport ANTHROPIC_API_KEY=${server.newKey}\n\n`;
+  process.stdout.write(`Mneme ${VERSION} listens on ${reachable} (${where})\n${keyLines}`);
 
   let stopping = false;
   const stop = (signal: string) => {

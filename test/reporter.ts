@@ -42,7 +42,8 @@ export class Report {
       case 'test:stdout':
       case 'test:stderr':
         this.#heading(event.data);
-        this.#write(`  ${styleText('dim', `| ${event.data.message.trimEnd()}`)}\n`);
+        for (const line of event.data.message.trimEnd().split('\n'))
+          this.#write(`  ${styleText('dim', `| ${line}`)}\n`);
         break;
     }
   }
@@ -129,6 +130,8 @@ function explain(error: FailureError): string {
   if (error.signal) return `Its process was ended by ${error.signal}.`;
   if (error.exitCode !== undefined) return `Its process ended with exit code ${error.exitCode}.`;
   const cause: unknown = error.cause ?? error;
+  if (error.failureType === 'testAborted' || (cause instanceof Error && cause.name === 'AbortError'))
+    return 'The run was broken off.';
   // The stack of a failed assertion holds the difference; inspect would print both sides a second time.
   const isAssertion = cause instanceof Error && 'code' in cause && cause.code === 'ERR_ASSERTION';
   const text = isAssertion ? String(cause.stack) : typeof cause === 'string' ? cause : inspect(cause, { depth: 5 });

@@ -70,6 +70,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     interrupt.abort();
   });
 
+// A signal for npm alone ends npm and its shell, not this process; the loss of the parent tells.
+const parent = process.ppid;
+if (process.env.npm_lifecycle_event)
+  setInterval(() => {
+    if (process.ppid !== parent) interrupt.abort();
+  }, 500).unref();
+
 const report = new Report(root, (text) => process.stdout.write(text));
 let complete = false;
 try {

@@ -49,6 +49,8 @@ function explain(where: string, problems: Problem[]): Failure {
 
 /** Validates with the contract's schemas, compiled once when routes are registered. */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  // Headers are checked by `guard`, in words of their own; a malformed id is simply not found.
+  if (httpPart === 'headers' || httpPart === 'params') return () => true;
   const compiled = Compile(schema);
   const properties = (schema as { properties?: Properties }).properties ?? {};
   const optionalBody = httpPart === 'body' && '~optional' in schema;

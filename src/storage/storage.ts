@@ -176,7 +176,7 @@ export type RedactOutcome =
 export type Retention = {
   /** Versions written before this time may go. */
   writtenBefore: number;
-  /** The newest versions of a live memory that stay whatever their age. */
+  /** The newest versions of a live memory that stay whatever their age; at least 1. */
   keepRecent: number;
   /** How many memories one call looks at. */
   batch: number;

@@ -42,7 +42,8 @@ export function startSweeper(options: {
     if (options.versionRetentionDays === 0) return 0;
     const rule = {
       writtenBefore: options.now() - options.versionRetentionDays * DAY_MS,
-      keepRecent: options.keepRecentVersions,
+      // The current version is the memory itself and stays whatever the setting says.
+      keepRecent: Math.max(options.keepRecentVersions, 1),
       batch: EXPIRE_BATCH,
     };
     let removed = 0;

@@ -24,6 +24,12 @@ if (isMainThread && process.env.NODE_TEST_CONTEXT === 'child-v8') {
     process.exitCode = 1;
   });
 
+  // A runner that was killed can't stop its test files.
+  const runner = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== runner) process.exit(1);
+  }, 1000).unref();
+
   // Processes that the tests start are no test files: they inherit neither this module nor the channel to the runner.
   // node:test has read both by now.
   process.execArgv.length = 0;

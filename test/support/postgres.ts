@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import postgres from 'postgres';
+import { openPostgres } from '../../src/storage/postgres/open.ts';
 import { need } from './tools.ts';
 
 const template = 'mneme_template';
 // Any number, as long as every test process uses the same.
 const lock = 720_819;
 
-type OpenPostgres = { openPostgres(url: string): Promise<{ close(): Promise<void> | void }> };
 let templateReady: Promise<void> | undefined;
 
 /** Runs statements on the server's `postgres` database, on a connection that is closed afterwards. */
@@ -37,12 +36,8 @@ async function makeTemplate(server: string): Promise<void> {
     if (finished.length > 0) return;
     await sql.unsafe(`DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
     await sql.unsafe(`CREATE DATABASE ${template} TEMPLATE template0`);
-    const engine = new URL('../../src/storage/postgres/open.ts', import.meta.url);
-    if (existsSync(engine)) {
-      const { openPostgres } = (await import(engine.href)) as OpenPostgres;
-      const storage = await openPostgres(urlOf(server, template));
-      await storage.close();
-    }
+    const storage = await openPostgres(urlOf(server, template));
+    await storage.close();
     // A template with a connection can't be copied, so nobody gets one any more.
     await sql.unsafe(`ALTER DATABASE ${template} IS_TEMPLATE true ALLOW_CONNECTIONS false`);
   });
