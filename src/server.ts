@@ -76,7 +76,10 @@ export async function startServer(
         newKey,
         async stop(graceMs = 10_000) {
           const force = setTimeout(() => app.server.closeAllConnections(), graceMs);
+          // A connection that was busy when the stop began is kept alive after its answer unless it is closed.
+          const idle = setInterval(() => app.server.closeIdleConnections(), 50);
           await app.close();
+          clearInterval(idle);
           clearTimeout(force);
           await sweeper.stop();
           await storage.close();

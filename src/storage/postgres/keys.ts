@@ -68,7 +68,9 @@ export function createKeys(db: Database): Keys {
     },
 
     async create(key) {
-      const [row] = await db.write((sql) => sql<[{ created: boolean }]>`SELECT create_key(${json(sql, key)}) AS created`);
+      const [row] = await db.write(
+        (sql) => sql<[{ created: boolean }]>`SELECT create_key(${json(sql, key)}) AS created`,
+      );
       return row.created ? { outcome: 'created', key: await findKey(key.id) } : { outcome: 'workspace_missing' };
     },
 

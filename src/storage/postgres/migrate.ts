@@ -59,5 +59,7 @@ export async function checkSchema(session: Session): Promise<void> {
   const known = loadMigrations('postgres').length;
   if (found > known) throw new Error(newerSchemaMessage(found, known));
   if (found < known)
-    throw new Error(`The database has schema ${found}, and this release needs ${known}. Start the server once to upgrade it.`);
+    throw new Error(
+      `The database has schema ${found}, and this release needs ${known}. Start the server once to upgrade it.`,
+    );
 }

@@ -73,7 +73,9 @@ export async function scrub(session: Session): Promise<{ removed: number; remain
   );
   // VACUUM would skip the tables with no more than a warning.
   if (!owner.all)
-    throw new Error('Only the owner of the tables can rewrite them. Give the database URL of the user that the servers use.');
+    throw new Error(
+      'Only the owner of the tables can rewrite them. Give the database URL of the user that the servers use.',
+    );
 
   let found = await findSettled(session);
   for (let waited = 0; found.blocked > 0 && waited < WAIT_MS; waited += 250) {
@@ -113,7 +115,9 @@ async function scrubLog(session: Session): Promise<string[]> {
       'PostgreSQL keeps old files of the write-ahead log to write over them, and until it does they hold the removed text. With wal_recycle = off it deletes them instead.',
     );
   if (log.keep !== '0')
-    sentences.push(`Files of the write-ahead log are kept for standbys (wal_keep_size = ${log.keep}) and hold the removed text.`);
+    sentences.push(
+      `Files of the write-ahead log are kept for standbys (wal_keep_size = ${log.keep}) and hold the removed text.`,
+    );
   return sentences;
 }
 
@@ -126,11 +130,19 @@ async function nameCopies(session: Session): Promise<string[]> {
   );
   const sentences: string[] = [];
   if (copies.archive !== 'off')
-    sentences.push('The archive of the write-ahead log holds the removed text. Delete its files from before now after a new base backup.');
+    sentences.push(
+      'The archive of the write-ahead log holds the removed text. Delete its files from before now after a new base backup.',
+    );
   if (copies.slots > 0)
-    sentences.push(`${copies.slots} replication slots may keep files of the write-ahead log until their reader has caught up.`);
+    sentences.push(
+      `${copies.slots} replication slots may keep files of the write-ahead log until their reader has caught up.`,
+    );
   if (copies.standbys > 0)
-    sentences.push(`${copies.standbys} standbys have the same tables rewritten; their own write-ahead log may hold the removed text until their next restart points.`);
-  sentences.push('Backups and dumps from before now hold the removed text. Delete them when the rule that you follow says so.');
+    sentences.push(
+      `${copies.standbys} standbys have the same tables rewritten; their own write-ahead log may hold the removed text until their next restart points.`,
+    );
+  sentences.push(
+    'Backups and dumps from before now hold the removed text. Delete them when the rule that you follow says so.',
+  );
   return sentences;
 }
