@@ -6,9 +6,9 @@ export {
   toStore,
   toVersion,
   type VersionRow,
-} from '../sqlite/rows.ts';
+} from '../rows.ts';
 
-import { toText } from '../sqlite/rows.ts';
+import { toText } from '../rows.ts';
 
 export const STORE_COLUMNS =
   's.key, s.id, s.name, s.description, s.metadata, s.memory_count, s.created_at, s.updated_at, s.archived_at';

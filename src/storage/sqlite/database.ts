@@ -56,13 +56,17 @@ export function openConnection(file: string, options: { readOnly?: boolean } = {
   return db;
 }
 
-/** Prepares statements once each, keyed by their text. */
-export function statements(db: DatabaseSync): (sql: string) => StatementSync {
+/**
+ * Prepares statements once each, keyed by their text. With `tuples` rows come as arrays in the order of the columns,
+ * which the hot paths use: building an object with a name for each column costs as much as finding the row.
+ */
+export function statements(db: DatabaseSync, options: { tuples: boolean }): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
     let statement = prepared.get(sql);
     if (!statement) {
       statement = db.prepare(sql);
+      statement.setReturnArrays(options.tuples);
       prepared.set(sql, statement);
     }
     return statement;

@@ -1,41 +1,45 @@
 import { ancestorsOf, rangeBelow } from '../../contract/limits.ts';
-import type { Author, Memories, MemoryListEntry, Operation, PathConflict, StoreProblem } from '../storage.ts';
+import { MEMORY_COLUMNS, type MemoryRow, toMemory, toMemoryRow } from '../rows.ts';
+import type { Author, Memories, MemoryListEntry, Operation, PathConflict, StoreProblem, StoreRef } from '../storage.ts';
 import type { Connection } from './connection.ts';
-import { MEMORY_COLUMNS, type MemoryRow, type StoreRow, toMemory, toText } from './rows.ts';
-import { findStore } from './stores.ts';
+import { findState, type StoreState } from './stores.ts';
 
 /** The text behind a key. Every live memory has one: a missing row is damage, and `verify` names it. */
 export function readContent(db: Connection, contentKey: number): string {
-  const row = db.sql('SELECT bytes FROM memory_contents WHERE key = ?').get(contentKey) as
-    | { bytes: Uint8Array }
+  // As text, byte for byte (U+0000 and a leading byte order mark included): cheaper than copying the bytes out first.
+  const row = db.tuples('SELECT CAST(bytes AS TEXT) FROM memory_contents WHERE key = ?').get(contentKey) as unknown as
+    | [string]
     | undefined;
   if (!row) throw new Error(`the text with key ${contentKey} is missing from memory_contents; run "mneme verify"`);
-  return toText(row.bytes);
+  return row[0];
 }
 
 function findMemory(db: Connection, storeKey: number, memoryId: string): MemoryRow | undefined {
-  const row = db.sql(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = ?`).get(memoryId) as MemoryRow | undefined;
+  const tuple = db.tuples(`SELECT ${MEMORY_COLUMNS} FROM memories WHERE id = ?`).get(memoryId);
+  const row = tuple && toMemoryRow(tuple);
   return row?.store_key === storeKey ? row : undefined;
 }
 
 /** The store that a create or a change may go to. */
-function writableStore(db: Connection, ref: Parameters<typeof findStore>[1]): StoreRow | StoreProblem {
-  const store = findStore(db, ref);
+function writableStore(db: Connection, ref: StoreRef): StoreState | StoreProblem {
+  const store = findState(db, ref);
   if (!store) return { outcome: 'store_missing' };
-  return store.archived_at === null ? store : { outcome: 'store_archived' };
+  return store.archived ? { outcome: 'store_archived' } : store;
 }
 
 /** A memory at the path, at an ancestor or below it, other than `exceptId`. */
 function findConflict(db: Connection, storeKey: number, path: string, exceptId: string): PathConflict | null {
-  const at = db.sql('SELECT id, path FROM memories WHERE store_key = ? AND path = ?');
-  const below = db.sql('SELECT id, path FROM memories WHERE store_key = ? AND path >= ? AND path < ? LIMIT 2');
+  const at = db.tuples('SELECT id, path FROM memories WHERE store_key = ? AND path = ?');
+  for (const candidate of [path, ...ancestorsOf(path)]) {
+    const row = at.get(storeKey, candidate) as unknown as [string, string] | undefined;
+    if (row && row[0] !== exceptId) return { outcome: 'path_conflict', memoryId: row[0], path: row[1] };
+  }
   const { from, to } = rangeBelow(`${path}/`);
-  const found = [
-    ...[path, ...ancestorsOf(path)].map((candidate) => at.get(storeKey, candidate)),
-    ...below.all(storeKey, from, to),
-  ] as ({ id: string; path: string } | undefined)[];
-  const conflict = found.find((row) => row !== undefined && row.id !== exceptId);
-  return conflict ? { outcome: 'path_conflict', memoryId: conflict.id, path: conflict.path } : null;
+  // Two, since one of them may be the memory that is being moved up.
+  const below = db.tuples('SELECT id, path FROM memories WHERE store_key = ? AND path >= ? AND path < ? LIMIT 2');
+  for (const row of below.all(storeKey, from, to) as unknown as [string, string][])
+    if (row[0] !== exceptId) return { outcome: 'path_conflict', memoryId: row[0], path: row[1] };
+  return null;
 }
 
 type NewVersion = {
@@ -54,34 +58,35 @@ type NewVersion = {
 /** Writes a version and its text; answers the key of the text. */
 function insertVersion(db: Connection, version: NewVersion): number | null {
   const { content, author } = version;
+  // The next of AUTOINCREMENT, which never comes back even when the newest version is removed.
+  const last = db.tuples("SELECT seq FROM sqlite_sequence WHERE name = 'memory_versions'").get() as unknown as
+    | [number]
+    | undefined;
+  const seq = (last?.[0] ?? 0) + 1;
   const brings = content !== null && 'bytes' in content;
-  const seq = Number(
-    db
-      .sql(
-        `INSERT INTO memory_versions (id, store_key, memory_id, version_number, operation, path, content_key,
-           content_sha256, content_bytes, actor_type, actor_id, session_event_id, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        version.id,
-        version.storeKey,
-        version.memoryId,
-        version.number,
-        version.operation,
-        version.path,
-        content !== null && 'key' in content ? content.key : null,
-        content?.sha256 ?? null,
-        content === null ? null : brings ? content.bytes.length : content.size,
-        author.actor.type,
-        author.actor.id,
-        author.sessionEventId,
-        version.createdAt,
-      ).lastInsertRowid,
+  const key = brings ? seq : (content?.key ?? null);
+  db.sql(
+    `INSERT INTO memory_versions (seq, id, store_key, memory_id, version_number, operation, path, content_key,
+       content_sha256, content_bytes, actor_type, actor_id, session_event_id, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    seq,
+    version.id,
+    version.storeKey,
+    version.memoryId,
+    version.number,
+    version.operation,
+    version.path,
+    key,
+    content?.sha256 ?? null,
+    content === null ? null : brings ? content.bytes.length : content.size,
+    author.actor.type,
+    author.actor.id,
+    author.sessionEventId,
+    version.createdAt,
   );
-  if (!brings) return content?.key ?? null;
-  db.sql('UPDATE memory_versions SET content_key = seq WHERE seq = ?').run(seq);
-  db.sql('INSERT INTO memory_contents (key, bytes) VALUES (?, ?)').run(seq, content.bytes);
-  return seq;
+  if (brings) db.sql('INSERT INTO memory_contents (key, bytes) VALUES (?, ?)').run(seq, content.bytes);
+  return key;
 }
 
 export function createMemories(db: Connection): Memories {
@@ -93,7 +98,7 @@ export function createMemories(db: Connection): Memories {
         if ('outcome' in store) return store;
         const conflict = findConflict(db, store.key, memory.path, '');
         if (conflict) return conflict;
-        if (store.memory_count >= memory.maxMemories) return { outcome: 'store_full' };
+        if (store.memoryCount >= memory.maxMemories) return { outcome: 'store_full' };
         const key = insertVersion(db, {
           id: memory.versionId,
           storeKey: store.key,
@@ -123,7 +128,8 @@ export function createMemories(db: Connection): Memories {
       }),
 
     get(ref, memoryId, withContent) {
-      const store = findStore(db, ref);
+      db.beginReads();
+      const store = findState(db, ref);
       const row = store && findMemory(db, store.key, memoryId);
       return row ? toMemory(row, withContent ? readContent(db, row.content_key) : null) : null;
     },
@@ -172,7 +178,7 @@ export function createMemories(db: Connection): Memories {
 
     delete: (ref, memoryId, removal) =>
       write(() => {
-        const store = findStore(db, ref);
+        const store = findState(db, ref);
         if (!store) return { outcome: 'store_missing' };
         const row = findMemory(db, store.key, memoryId);
         if (!row) return { outcome: 'memory_missing' };
@@ -201,19 +207,21 @@ export function createMemories(db: Connection): Memories {
       }),
 
     list(ref, query) {
-      const store = findStore(db, ref);
+      db.beginReads();
+      const store = findState(db, ref);
       if (!store) return null;
       const { to } = rangeBelow(query.prefix);
-      const page = sql(
+      const page = db.tuples(
         `SELECT ${MEMORY_COLUMNS} FROM memories WHERE store_key = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?`,
       );
       const show = (row: MemoryRow) => toMemory(row, query.withContent ? readContent(db, row.content_key) : null);
-      if (query.depth === 0) return (page.all(store.key, query.from, to, query.limit) as MemoryRow[]).map(show);
+      const read = (from: string) => page.all(store.key, from, to, query.limit).map(toMemoryRow);
+      if (query.depth === 0) return read(query.from).map(show);
 
       const entries: MemoryListEntry[] = [];
       let from = query.from;
       while (entries.length < query.limit) {
-        const rows = page.all(store.key, from, to, query.limit) as MemoryRow[];
+        const rows = read(from);
         let group = '';
         for (const row of rows) {
           if (group !== '' && row.path.startsWith(group)) continue;

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { loadMigrations, newerSchemaMessage } from '../migrations.ts';
 import type { Storage } from '../storage.ts';
+import type { Connection } from './connection.ts';
 import { APPLICATION_ID, openConnection, statements, translate } from './database.ts';
 import { createKeys } from './keys.ts';
 import { createMemories } from './memories.ts';
@@ -75,7 +76,13 @@ export function openSqlite(dataDir: string): Storage {
     throw error;
   }
   const writer = new Writer(raw);
-  const db = { raw, sql: statements(raw), write: <T>(job: () => T) => writer.write(job) };
+  const db: Connection = {
+    raw,
+    sql: statements(raw, { tuples: false }),
+    tuples: statements(raw, { tuples: true }),
+    beginReads: () => writer.beginReads(),
+    write: (job) => writer.write(job),
+  };
 
   return {
     engine: 'sqlite',
@@ -89,6 +96,7 @@ export function openSqlite(dataDir: string): Storage {
       // log, and then the next sweep tries again.
       new Promise((resolve, reject) => {
         try {
+          writer.endReads();
           const last = db.sql('SELECT max(seq) AS seq FROM pending_scrubs').get() as { seq: number | null };
           if (last.seq === null) {
             resolve({ remaining: 0 });
@@ -155,11 +163,16 @@ export async function backupSqlite(dataDir: string, target: string): Promise<voi
   if (!existsSync(file)) throw new Error(`There is no database at ${file}. Check --data-dir.`);
   if (existsSync(target)) throw new Error(`${target} exists already. Give the name of a new file.`);
   mkdirSync(dirname(target), { recursive: true });
+  const partial = `${target}.partial`;
+  rmSync(partial, { force: true });
   const db = openConnection(file, { readOnly: true });
   try {
-    await backup(db, target, { rate: 2 ** 31 - 1 });
+    await backup(db, partial, { rate: 2 ** 31 - 1 });
+    // The name appears only with a whole copy behind it.
+    renameSync(partial, target);
   } finally {
     db.close();
+    rmSync(partial, { force: true });
   }
 }
 

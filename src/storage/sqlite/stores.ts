@@ -1,10 +1,19 @@
 import { patchMetadata } from '../metadata.ts';
+import { STORE_COLUMNS, type StoreRow, toStore } from '../rows.ts';
 import type { MemoryStores, StoreRef } from '../storage.ts';
 import type { Connection } from './connection.ts';
-import { STORE_COLUMNS, type StoreRow, toStore } from './rows.ts';
 
-/** The store's row, or undefined when it is missing or another workspace's. */
-export function findStore(db: Connection, ref: StoreRef): StoreRow | undefined {
+/** What reads and writes of memories need to know of their store; undefined when it is missing or another workspace's. */
+export type StoreState = { key: number; archived: boolean; memoryCount: number };
+
+export function findState(db: Connection, ref: StoreRef): StoreState | undefined {
+  const row = db
+    .tuples('SELECT key, archived_at, memory_count FROM memory_stores WHERE id = ? AND workspace_id = ?')
+    .get(ref.storeId, ref.workspaceId) as unknown as [number, number | null, number] | undefined;
+  return row && { key: row[0], archived: row[1] !== null, memoryCount: row[2] };
+}
+
+function findStore(db: Connection, ref: StoreRef): StoreRow | undefined {
   return db
     .sql(`SELECT ${STORE_COLUMNS} FROM memory_stores WHERE id = ? AND workspace_id = ?`)
     .get(ref.storeId, ref.workspaceId) as StoreRow | undefined;
@@ -31,6 +40,7 @@ export function createStores(db: Connection): MemoryStores {
       }),
 
     get(ref) {
+      db.beginReads();
       const row = findStore(db, ref);
       return row ? toStore(row) : null;
     },

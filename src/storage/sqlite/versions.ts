@@ -1,11 +1,11 @@
+import { toVersion, VERSION_COLUMNS, type VersionRow } from '../rows.ts';
 import type { StoreRef, VersionRecord, Versions } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { readContent } from './memories.ts';
-import { toVersion, VERSION_COLUMNS, type VersionRow } from './rows.ts';
-import { dropUnusedContent, findStore } from './stores.ts';
+import { dropUnusedContent, findState } from './stores.ts';
 
 function findVersion(db: Connection, ref: StoreRef, versionId: string): VersionRow | undefined {
-  const store = findStore(db, ref);
+  const store = findState(db, ref);
   const row = db.sql(`SELECT ${VERSION_COLUMNS} FROM memory_versions WHERE id = ?`).get(versionId) as
     | VersionRow
     | undefined;
@@ -31,12 +31,14 @@ export function createVersions(db: Connection): Versions {
 
   return {
     get(ref, versionId, withContent) {
+      db.beginReads();
       const row = findVersion(db, ref, versionId);
       return row ? show(row, withContent) : null;
     },
 
     list(ref, query) {
-      const store = findStore(db, ref);
+      db.beginReads();
+      const store = findState(db, ref);
       if (!store) return null;
       const conditions = ['store_key = ?'];
       const values: (string | number)[] = [store.key];

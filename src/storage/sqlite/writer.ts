@@ -17,6 +17,7 @@ export class Writer {
   readonly #db: DatabaseSync;
   #queue: Job[] = [];
   #scheduled = false;
+  #reading = false;
   #closed = false;
 
   constructor(db: DatabaseSync) {
@@ -34,8 +35,27 @@ export class Writer {
     });
   }
 
+  /**
+   * Opens a read transaction for the rest of this turn of the event loop, unless one is open. Taking and giving back
+   * the lock of a snapshot costs as much as a point read; this way requests that arrive together share it. A write
+   * ends it first, so that what was answered is always seen by the next read.
+   */
+  beginReads(): void {
+    if (this.#reading || this.#db.isTransaction) return;
+    this.#db.exec('BEGIN');
+    this.#reading = true;
+    setImmediate(() => this.endReads());
+  }
+
+  endReads(): void {
+    if (!this.#reading) return;
+    this.#reading = false;
+    this.#db.exec('COMMIT');
+  }
+
   /** Commits what is queued and refuses more. */
   close(): void {
+    this.endReads();
     this.#closed = true;
     while (this.#queue.length > 0) this.#flush();
   }
@@ -71,6 +91,7 @@ export class Writer {
   }
 
   #transaction(jobs: Job[]): unknown[] {
+    this.endReads();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const values: unknown[] = [];

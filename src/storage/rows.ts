@@ -1,6 +1,6 @@
-import type { Actor, ActorType, MemoryRecord, Operation, StoreRecord, VersionRecord } from '../storage.ts';
+import type { Actor, ActorType, MemoryRecord, Operation, StoreRecord, VersionRecord } from './storage.ts';
 
-/** Rows as the statements of this folder select them. */
+/** Rows as the statements of both engines select them. */
 export type StoreRow = {
   key: number;
   id: string;
@@ -51,6 +51,25 @@ export const MEMORY_COLUMNS =
   'id, store_key, path, version_id, version_number, content_key, content_sha256, content_bytes, created_at, updated_at';
 export const VERSION_COLUMNS =
   'seq, id, store_key, memory_id, version_number, operation, path, content_key, content_sha256, content_bytes, actor_type, actor_id, session_event_id, created_at, redacted_at, redacted_by_type, redacted_by_id';
+
+type MemoryTuple = [string, number, string, string, number, number, string, number, number, number];
+
+/** A memory's row from a tuple of `MEMORY_COLUMNS`. */
+export function toMemoryRow(tuple: unknown): MemoryRow {
+  const row = tuple as MemoryTuple;
+  return {
+    id: row[0],
+    store_key: row[1],
+    path: row[2],
+    version_id: row[3],
+    version_number: row[4],
+    content_key: row[5],
+    content_sha256: row[6],
+    content_bytes: row[7],
+    created_at: row[8],
+    updated_at: row[9],
+  };
+}
 
 export function toStore(row: StoreRow): StoreRecord {
   return {
