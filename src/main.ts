@@ -24,6 +24,15 @@ async function serve(flags: Partial<Record<SettingName, string>>): Promise<void>
       : `\nA first admin key was made. It is shown only now. Paste these lines where your client runs:\n\nexport ANTHROPIC_BASE_URL=${reachable}\nexport ANTHROPIC_API_KEY=${server.newKey}\n\n`;
   process.stdout.write(`Mneme ${VERSION} listens on ${reachable} (${where})\n${keyLines}`);
 
+  // A fault that nothing caught: what the server's state is, is not known, so it ends and is started again. What it
+  // acknowledged is in the database.
+  const die = (error: unknown) => {
+    log.fatal({ err: error }, 'a fault that nothing caught; the server ends');
+    log.flush(() => process.exit(1));
+  };
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
+
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) process.exit(1);
@@ -90,4 +99,6 @@ function report(error: unknown): void {
   if (process.env.MNEME_LOG_LEVEL === 'debug') process.stderr.write(`${JSON.stringify(describeError(error))}\n`);
 }
 
+// The database, its log, backups: what this process writes is for its owner alone.
+process.umask(0o077);
 await buildProgram().parseAsync(process.argv).catch(report);

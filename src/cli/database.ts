@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { verify } from '../domain/verify.ts';
-import type { Snapshot } from '../storage/storage.ts';
+import type { ScrubResult, Snapshot } from '../storage/storage.ts';
 import { show, table } from './output.ts';
 
 /** Which database a command works on directly; the same settings as the server's. */
@@ -12,7 +12,7 @@ export type DatabaseTools = {
   snapshot<T>(database: Database, read: (snapshot: Snapshot) => Promise<T>): Promise<T>;
   /** Null when the engine has a tool of its own for it. */
   backup(database: Database, file: string): Promise<void> | null;
-  scrub(database: Database): Promise<{ removed: number; remaining: string[] }>;
+  scrub(database: Database): Promise<ScrubResult>;
 };
 
 type Flags = { dataDir?: string; databaseUrl?: string; json?: boolean };
@@ -54,8 +54,9 @@ export function addDatabaseCommands(program: Command, tools: DatabaseTools): voi
         'Back up PostgreSQL with its own tool: pg_dump --format=custom --file=FILE "$MNEME_DATABASE_URL".',
       );
     await done;
+    show({ file }, flags.json, () => `Wrote ${file}.`);
     process.stderr.write(
-      `Wrote ${file}. To restore: stop the server, put the file in place of mneme.db in the data directory, remove mneme.db-wal and mneme.db-shm, start.\n`,
+      'To restore: stop the server, put the file in place of mneme.db in the data directory, remove mneme.db-wal and mneme.db-shm, run "mneme verify", start.\n',
     );
   });
 
@@ -65,7 +66,9 @@ export function addDatabaseCommands(program: Command, tools: DatabaseTools): voi
       .description('remove what redactions left in free space, dead rows and logs of the database'),
   ).action(async (flags: Flags) => {
     const result = await tools.scrub(tools.readDatabase(flags));
-    show(result, flags.json, () => [`${result.removed} redactions scrubbed.`, ...result.remaining].join('\n'));
+    show(result, flags.json, () =>
+      [`${result.removed} redactions scrubbed.`, ...result.remaining, ...result.elsewhere].join('\n'),
+    );
     if (result.remaining.length > 0) process.exitCode = 1;
   });
 }

@@ -24,7 +24,7 @@ export const ERROR_NAMES = [
   'timeout',
   /** The disk below the database is full; nothing was written. */
   'storage_full',
-  /** The database can't be reached, or the server is stopping; nothing was written. */
+  /** The database can't be reached or is too busy, or the server is stopping. The message says if a write may have happened. */
   'unavailable',
   /** A fault of the server. */
   'internal',
@@ -49,8 +49,9 @@ export function invalid(message: string): Failure {
   return new Failure('invalid_request', message);
 }
 
-export function notFound(what: string, id: string): Failure {
+/** `where` says in what it was looked for. */
+export function notFound(what: string, id: string, where = 'this workspace'): Failure {
   // An id that a client made up may hold anything: only a well-formed one is repeated.
   const shown = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? ` ${id}` : '';
-  return new Failure('not_found', `${what}${shown} was not found in this workspace. Check the id and the API key.`);
+  return new Failure('not_found', `${what}${shown} was not found in ${where}. Check the id and the API key.`);
 }

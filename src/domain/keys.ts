@@ -24,6 +24,10 @@ export function describeKey(key: string, rest: Omit<NewKey, 'hash' | 'hint'>): N
   return { ...rest, hash: hashKey(key), hint: key.slice(-4) };
 }
 
+function workspaceMissing(id: string): Failure {
+  return notFound('Workspace', id, 'what this API key may use');
+}
+
 function requireOwner(world: World, principal: Principal): void {
   requireRole(principal, 'admin');
   if (principal.workspaceId === world.defaultWorkspaceId) return;
@@ -36,7 +40,7 @@ function chooseWorkspace(world: World, principal: Principal, workspaceId: string
   const chosen = workspaceId ?? principal.workspaceId;
   const foreign = chosen !== principal.workspaceId;
   if (!isReference(chosen) || (foreign && principal.workspaceId !== world.defaultWorkspaceId))
-    throw notFound('Workspace', chosen);
+    throw workspaceMissing(chosen);
   return chosen;
 }
 
@@ -80,14 +84,14 @@ export async function createKey(
       now,
     }),
   );
-  if (result.outcome === 'workspace_missing') throw notFound('Workspace', workspaceId);
+  if (result.outcome === 'workspace_missing') throw workspaceMissing(workspaceId);
   return { record: result.key, key };
 }
 
 export async function listKeys(world: World, principal: Principal, workspaceId: string | null): Promise<KeyRecord[]> {
   const chosen = chooseWorkspace(world, principal, workspaceId);
   const workspaces = await world.storage.keys.listWorkspaces();
-  if (!workspaces.some((workspace) => workspace.id === chosen)) throw notFound('Workspace', chosen);
+  if (!workspaces.some((workspace) => workspace.id === chosen)) throw workspaceMissing(chosen);
   return world.storage.keys.list(chosen);
 }
 

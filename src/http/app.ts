@@ -52,7 +52,7 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
     // Stopping waits for requests in flight and ends idle connections.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     http: {
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
@@ -107,8 +107,10 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
   app.setValidatorCompiler(compileValidator as Parameters<typeof app.setValidatorCompiler>[0]);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(/^application\/json(;|$)/i, { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser<Buffer>(/^application\/json(;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      if (!/^(identity)?$/i.test(request.headers['content-encoding'] ?? ''))
+        throw new Failure('invalid_request', 'Compressed bodies are not read. Send the body without content-encoding.');
       done(null, parseJson(body));
     } catch (error) {
       done(error as Error);

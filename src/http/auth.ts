@@ -53,7 +53,8 @@ export function createAuth(world: World): Auth {
   const admit = (request: FastifyRequest, principal: Principal, beta: BetaKind | null): void => {
     request.principal = principal;
     const workspace = request.headers['anthropic-workspace-id'];
-    if (typeof workspace === 'string' && workspace !== principal.workspaceId) throw notFound('Workspace', workspace);
+    if (typeof workspace === 'string' && workspace !== principal.workspaceId)
+      throw notFound('Workspace', workspace, 'what this API key may use');
     if (beta) checkBeta(beta, request.headers['anthropic-beta']);
   };
 

@@ -33,6 +33,18 @@ function readQuery(properties: Properties, raw: Record<string, unknown>): Record
 
 type Problem = { keyword: string; instancePath: string; message: string; params: object };
 
+/** What a problem asks for, by the schema's keyword; the validator's own words serve for the rest. */
+const DEMANDS: Record<string, (params: { [name: string]: unknown }) => string> = {
+  type: ({ type }) => `must be ${/^[aio]/.test(String(type)) ? 'an' : 'a'} ${type}`,
+  required: ({ requiredProperties }) => `must have ${(requiredProperties as string[]).join(', ')}`,
+  minLength: ({ limit }) => `must have at least ${limit} character${limit === 1 ? '' : 's'}`,
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  minimum: ({ limit }) => `must be ${limit} or more`,
+  maximum: ({ limit }) => `must be ${limit} or less`,
+  pattern: () => 'must have the form that the documentation gives (64 lowercase hexadecimal digits for a hash)',
+  format: () => 'must be an RFC 3339 time such as 2026-01-31T09:00:00Z',
+};
+
 /** One sentence on the first problem, with the field and never its value. */
 function explain(where: string, problems: Problem[]): Failure {
   const unknown = problems.find((problem) => problem.keyword === 'additionalProperties');
@@ -44,7 +56,12 @@ function explain(where: string, problems: Problem[]): Failure {
   // Of a failed union every branch complains; the deepest problem says most.
   const problem = problems.reduce((best, next) => (next.instancePath.length > best.instancePath.length ? next : best));
   const field = problem.instancePath === '' ? where : problem.instancePath.slice(1).replaceAll('/', '.').slice(0, 128);
-  return invalid(`${field} ${problem.message}.`);
+  const allowed = problems
+    .filter((each) => each.keyword === 'const' && each.instancePath === problem.instancePath)
+    .map((each) => JSON.stringify((each.params as { allowedValue: unknown }).allowedValue));
+  if (allowed.length > 0) return invalid(`${field} must be ${allowed.join(' or ')}.`);
+  const demand = DEMANDS[problem.keyword]?.(problem.params as { [name: string]: unknown }) ?? problem.message;
+  return invalid(`${field} ${demand}.`);
 }
 
 /** Validates with the contract's schemas, compiled once when routes are registered. */

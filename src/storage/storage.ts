@@ -248,6 +248,16 @@ export interface Keys {
   }>;
 }
 
+/** What an operator's scrub did. */
+export type ScrubResult = {
+  /** Redactions and purges whose bytes are gone from the database's tables. */
+  removed: number;
+  /** In sentences: what this database may still hold, and what to do about it. */
+  remaining: string[];
+  /** In sentences: where copies may be that the database can't reach. */
+  elsewhere: string[];
+};
+
 /** Rows as `verify` reads them, in one snapshot. */
 export type ScannedStore = { key: number; id: string; memoryCount: number; deleted: boolean };
 export type ScannedMemory = {

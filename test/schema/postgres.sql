@@ -170,6 +170,7 @@ END
 $$;
 CREATE FUNCTION public.drop_unused_contents(p_keys bigint[]) RETURNS void
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 BEGIN
   DELETE FROM memory_contents c WHERE c.key = ANY (p_keys)
@@ -179,6 +180,7 @@ END
 $$;
 CREATE FUNCTION public.expire_versions(p_after_memory_id text, p_written_before bigint, p_keep_recent bigint, p_batch bigint, OUT next text, OUT removed bigint) RETURNS record
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
   v_ids text[];
@@ -205,8 +207,9 @@ $$;
 CREATE FUNCTION public.find_path_conflict(p_store_key bigint, p_path text, p_except_id text) RETURNS TABLE(id text, path text)
     LANGUAGE sql STABLE
     AS $$
-  (SELECT m.id, m.path FROM memories m
-   WHERE m.store_key = p_store_key AND m.path = ANY (path_and_ancestors(p_path)) AND m.id <> p_except_id LIMIT 1)
+  (SELECT found.id, found.path FROM unnest(path_and_ancestors(p_path)) AS candidate (path) CROSS JOIN LATERAL (
+     SELECT m.id, m.path FROM memories m WHERE m.store_key = p_store_key AND m.path = candidate.path LIMIT 1
+   ) AS found WHERE found.id <> p_except_id LIMIT 1)
   UNION ALL
   (SELECT m.id, m.path FROM memories m
    WHERE m.store_key = p_store_key AND m.path >= p_path || '/' AND m.path < p_path || '0' AND m.id <> p_except_id
@@ -236,6 +239,7 @@ CREATE FUNCTION public.path_and_ancestors(p_path text) RETURNS text[]
 $$;
 CREATE FUNCTION public.purge_stores(p_limit bigint) RETURNS boolean
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
   v_store deleted_stores;
@@ -294,6 +298,7 @@ ALTER TABLE ONLY public.memory_versions ALTER COLUMN path SET STATISTICS 0;
 ALTER TABLE ONLY public.memory_versions ALTER COLUMN content_sha256 SET STATISTICS 0;
 CREATE FUNCTION public.redact_version(p_workspace_id text, p_store_id text, p_version_id text, p_by_type text, p_by_id text, p_now bigint, OUT outcome text, OUT identical_ids text[], OUT version public.memory_versions) RETURNS record
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
   v_key bigint;
@@ -337,6 +342,7 @@ END
 $$;
 CREATE FUNCTION public.remove_versions(p_seqs bigint[]) RETURNS bigint
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
   v_keys bigint[];

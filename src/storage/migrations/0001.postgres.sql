@@ -137,6 +137,8 @@ CREATE TABLE pending_scrubs (
 --   change of a text alone: store FOR KEY SHARE, so that such changes of different memories do not wait.
 --   archive and delete of a store: store FOR UPDATE, which waits for every writer and makes every later one see it.
 -- Whoever adds a version that shares a text holds its store FOR NO KEY UPDATE, or the text's row FOR KEY SHARE.
+--
+-- The functions that clean up plan each statement anew: a plan kept from an empty table would read all of a large one.
 
 CREATE FUNCTION path_and_ancestors(p_path text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -144,12 +146,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   FROM (SELECT string_to_array(p_path, '/') AS parts) AS split, generate_series(2, cardinality(parts)) AS n
 $$;
 
--- A memory at the path, at an ancestor or below it. As no two memories conflict, at most one branch finds one.
+-- A memory at the path, at an ancestor or below it. As no two memories conflict, at most one branch finds one. Each
+-- candidate is a probe of its own: for "path = ANY" a plan made for a small table reads the whole store instead.
 CREATE FUNCTION find_path_conflict(p_store_key bigint, p_path text, p_except_id text)
 RETURNS TABLE (id text, path text)
 LANGUAGE sql STABLE AS $$
-  (SELECT m.id, m.path FROM memories m
-   WHERE m.store_key = p_store_key AND m.path = ANY (path_and_ancestors(p_path)) AND m.id <> p_except_id LIMIT 1)
+  (SELECT found.id, found.path FROM unnest(path_and_ancestors(p_path)) AS candidate (path) CROSS JOIN LATERAL (
+     SELECT m.id, m.path FROM memories m WHERE m.store_key = p_store_key AND m.path = candidate.path LIMIT 1
+   ) AS found WHERE found.id <> p_except_id LIMIT 1)
   UNION ALL
   (SELECT m.id, m.path FROM memories m
    WHERE m.store_key = p_store_key AND m.path >= p_path || '/' AND m.path < p_path || '0' AND m.id <> p_except_id
@@ -362,7 +366,7 @@ $$;
 -- Removes those of the texts that no version refers to. Call with their rows locked, after a version let go of them:
 -- of two that let go of one text, the second waits for the lock and then sees that it is the last.
 CREATE FUNCTION drop_unused_contents(p_keys bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   DELETE FROM memory_contents c WHERE c.key = ANY (p_keys)
     AND NOT EXISTS (SELECT FROM memory_versions v WHERE v.seq = c.key AND v.content_key = c.key)
@@ -371,7 +375,7 @@ END
 $$;
 
 CREATE FUNCTION remove_versions(p_seqs bigint[]) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_keys bigint[];
   v_removed bigint;
@@ -388,7 +392,7 @@ $$;
 
 -- Removes up to about p_limit rows of one deleted store that no other server is at; answers whether more remain.
 CREATE FUNCTION purge_stores(p_limit bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_store deleted_stores;
   v_left bigint := p_limit;
@@ -426,7 +430,7 @@ $$;
 CREATE FUNCTION redact_version(
   p_workspace_id text, p_store_id text, p_version_id text, p_by_type text, p_by_id text, p_now bigint,
   OUT outcome text, OUT identical_ids text[], OUT version memory_versions)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_key bigint;
   v_content_key bigint;
@@ -472,7 +476,7 @@ $$;
 CREATE FUNCTION expire_versions(
   p_after_memory_id text, p_written_before bigint, p_keep_recent bigint, p_batch bigint,
   OUT next text, OUT removed bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_ids text[];
 BEGIN

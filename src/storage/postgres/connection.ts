@@ -17,6 +17,18 @@ const CONNECT_TIMEOUT_S = 10;
 // How long `close` waits for statements in flight.
 export const CLOSE_TIMEOUT_S = 5;
 
+/**
+ * Leaves only index scans and nested loops. A plan made while a table was small, or not yet analysed, would read all of
+ * it, and the server keeps the plan while the table grows: a list at depth 1 read 10,000 rows to join four.
+ */
+const INDEXES_ONLY = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
+
 /** The parts of a connection string, checked before the client sees it: its own error would repeat the password. */
 export function parseUrl(url: string): URL {
   const parsed = URL.parse(url);
@@ -33,18 +45,21 @@ export function parseUrl(url: string): URL {
  */
 export function connect(url: string, options: { max: number; indexed: boolean; onclose?: () => void }): Sql {
   const parsed = parseUrl(url);
-  // As in libpq, ?host=/run/postgresql names the folder of a Unix socket.
+  // As in libpq, ?host=/run/postgresql names the folder of a Unix socket; the client would send it to the server.
   const socketFolder = parsed.searchParams.get('host');
+  const port = parsed.searchParams.get('port');
   parsed.searchParams.delete('host');
+  parsed.searchParams.delete('port');
   const settings = {
     ...(socketFolder === null ? {} : { host: socketFolder }),
+    ...(port === null ? {} : { port: Number(port) }),
     max: options.max,
     // One statement at a time on a connection, not in the client's types: a statement that waits for a lock would hold
     // up those sent behind it while other connections are free.
     max_pipeline: 0,
     connect_timeout: CONNECT_TIMEOUT_S,
-    // The default grows to 20 s, for which requests would wait after the database is back.
-    backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 1),
+    // The default grows to 20 s, for which requests would wait to fail, and to go on when the database is back.
+    backoff: () => 0.1,
     onnotice: () => {},
     onclose: options.onclose,
     // Keys and times stay below 2^53.
@@ -57,8 +72,7 @@ export function connect(url: string, options: { max: number; indexed: boolean; o
       // A zero must be text: the client leaves out what is falsy.
       statement_timeout: options.indexed ? STATEMENT_TIMEOUT_MS : ('0' as unknown as number),
       idle_in_transaction_session_timeout: options.indexed ? STATEMENT_TIMEOUT_MS : ('0' as unknown as number),
-      // A plan made and kept while a table was small would scan it, and go on scanning when it has grown.
-      ...(options.indexed ? { enable_seqscan: 'off', jit: 'off' } : {}),
+      ...(options.indexed ? INDEXES_ONLY : {}),
     },
   };
   return postgres(parsed.href, settings);

@@ -1,4 +1,4 @@
-import type { Snapshot, Storage } from '../storage.ts';
+import type { ScrubResult, Snapshot, Storage } from '../storage.ts';
 import { openSession, parseUrl, type Session } from './connection.ts';
 import { explainOpening, translate, troubleOf } from './failures.ts';
 import { createKeys } from './keys.ts';
@@ -75,7 +75,7 @@ export function snapshotPostgres<T>(url: string, read: (snapshot: Snapshot) => P
  * Removes redacted and deleted text from the database's files, for an operator: rewrites the tables that held it, one
  * at a time, while servers wait. Answers how many requests that settled, and in sentences what remains elsewhere.
  */
-export function scrubPostgres(url: string): Promise<{ removed: number; remaining: string[] }> {
+export function scrubPostgres(url: string): Promise<ScrubResult> {
   const parsed = parseUrl(url);
   return withSession(
     url,

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ScrubResult } from '../storage.ts';
 import type { Database, Session } from './connection.ts';
 import { codeOf } from './failures.ts';
 
@@ -7,6 +8,7 @@ const TABLES = ['memory_contents', 'memory_versions', 'memories', 'memory_stores
 
 // How long a scrub waits for transactions that may still read removed rows; those of a server take well under a second.
 const WAIT_MS = 10_000;
+const LOCK_WAIT_MS = 5000;
 
 /**
  * What the server itself does: VACUUM, so that no query can reach a removed row. The bytes stay in the files until
@@ -30,28 +32,53 @@ export function vacuumWhenNew(
   };
 }
 
-/**
- * The requests whose removed rows no transaction can see any more, by the id of the transaction that wrote both. Only
- * those rows does VACUUM FULL leave out: it copies what the oldest transaction, prepared transaction, replication slot
- * or standby may still read.
- */
-async function findSettled(session: Session): Promise<{ settled: number[]; blocked: number }> {
-  const rows = await session.run(
-    (sql) => sql<{ seq: number; settled: boolean }[]>`
-      WITH horizon AS (
-        SELECT coalesce(max(age(xid)), -1) AS age FROM (
+/** How many requests wait for a transaction, prepared transaction, slot or standby that may still read their rows. */
+async function countHeld(session: Session): Promise<number> {
+  const [row] = await session.run(
+    (sql) => sql<[{ held: number }]>`
+      SELECT count(*) AS held FROM pending_scrubs WHERE age(xmin) <= (
+        SELECT coalesce(max(age(xid)), -1) FROM (
           SELECT backend_xmin AS xid FROM pg_stat_activity
           WHERE pid <> pg_backend_pid() AND (datname = current_database() OR datname IS NULL)
-          UNION ALL SELECT backend_xid FROM pg_stat_activity
-          WHERE pid <> pg_backend_pid() AND datname = current_database()
           UNION ALL SELECT transaction FROM pg_prepared_xacts
           UNION ALL SELECT xmin FROM pg_replication_slots
-        ) AS held WHERE xid IS NOT NULL
-      )
-      SELECT seq, age(xmin) > (SELECT age FROM horizon) AS settled FROM pending_scrubs ORDER BY seq`,
+        ) AS holders WHERE xid IS NOT NULL)`,
   );
-  const settled = rows.filter((row) => row.settled).map((row) => row.seq);
-  return { settled, blocked: rows.length - settled.length };
+  return row.held;
+}
+
+/**
+ * Deletes the requests whose rows the rewrite left out. It copies removed rows that the oldest transaction may still
+ * read, and with FREEZE it records in `relfrozenxid` up to which transaction it did not have to. A request was written
+ * by the transaction that removed the rows.
+ */
+async function settle(session: Session): Promise<{ settled: number; held: number }> {
+  const [row] = await session.run(
+    (sql) => sql<[{ settled: number; held: number }]>`
+      WITH settled AS (
+        DELETE FROM pending_scrubs WHERE age(xmin) > (
+          SELECT max(age(relfrozenxid)) FROM pg_class WHERE oid = ANY (${TABLES}::regclass[]))
+        RETURNING seq
+      )
+      SELECT (SELECT count(*) FROM settled) AS settled,
+        (SELECT count(*) FROM pending_scrubs) - (SELECT count(*) FROM settled) AS held`,
+  );
+  return row;
+}
+
+/** Rewrites the tables, one at a time; answers false when one of them is in use for longer than a moment. */
+async function rewrite(session: Session): Promise<boolean> {
+  // Whoever comes after a waiting rewrite waits for it too, the servers included.
+  await session.run((sql) => sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, false)`);
+  for (const table of TABLES) {
+    try {
+      await session.run((sql) => sql.unsafe(`VACUUM (FULL, FREEZE) ${table}`));
+    } catch (error) {
+      if (codeOf(error) === '55P03') return false;
+      throw error;
+    }
+  }
+  return true;
 }
 
 /** Runs a statement that may need a privilege; answers whether it was allowed. */
@@ -65,7 +92,7 @@ async function allowed(session: Session, statement: string): Promise<boolean> {
   }
 }
 
-export async function scrub(session: Session): Promise<{ removed: number; remaining: string[] }> {
+export async function scrub(session: Session): Promise<ScrubResult> {
   const [owner] = await session.run(
     (sql) => sql<[{ all: boolean }]>`
       SELECT bool_and(pg_has_role(relowner, 'USAGE')) AS all FROM pg_class
@@ -77,24 +104,26 @@ export async function scrub(session: Session): Promise<{ removed: number; remain
       'Only the owner of the tables can rewrite them. Give the database URL of the user that the servers use.',
     );
 
-  let found = await findSettled(session);
-  for (let waited = 0; found.blocked > 0 && waited < WAIT_MS; waited += 250) {
-    await sleep(250);
-    found = await findSettled(session);
-  }
-  if (found.settled.length + found.blocked === 0) return { removed: 0, remaining: [] };
-
-  // One table a statement: each is locked only while it is rewritten.
-  for (const table of TABLES) await session.run((sql) => sql.unsafe(`VACUUM FULL ${table}`));
-  await session.run((sql) => sql`DELETE FROM pending_scrubs WHERE seq = ANY (${found.settled}::bigint[])`);
+  const [pending] = await session.run((sql) => sql<[{ n: number }]>`SELECT count(*) AS n FROM pending_scrubs`);
+  if (pending.n === 0) return { removed: 0, remaining: [], elsewhere: [] };
+  for (let waited = 0; waited < WAIT_MS && (await countHeld(session)) > 0; waited += 250) await sleep(250);
+  if (!(await rewrite(session)))
+    return {
+      removed: 0,
+      remaining: [
+        `The tables could not be rewritten, because a transaction that reads or writes them is open (pg_stat_activity). Let it end, and run this command again.`,
+      ],
+      elsewhere: [],
+    };
+  const { settled, held } = await settle(session);
 
   const remaining: string[] = [];
-  if (found.blocked > 0)
+  if (held > 0)
     remaining.push(
-      `${found.blocked} removals could not be completed, because a transaction, prepared transaction, replication slot or standby from before them is still open. End it (pg_stat_activity, pg_prepared_xacts, pg_replication_slots) and run this command again.`,
+      `${held} removals could not be completed, because a transaction, prepared transaction, replication slot or standby from before them is still open. End it (pg_stat_activity, pg_prepared_xacts, pg_replication_slots) and run this command again.`,
     );
-  remaining.push(...(await scrubLog(session)), ...(await nameCopies(session)));
-  return { removed: found.settled.length, remaining };
+  remaining.push(...(await scrubLog(session)));
+  return { removed: settled, remaining, elsewhere: await nameCopies(session) };
 }
 
 /** Lets go of the write-ahead log that holds the removed text, as far as the user may; says what stays. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { loadMigrations, newerSchemaMessage } from '../migrations.ts';
-import type { Storage } from '../storage.ts';
+import type { ScrubResult, Storage } from '../storage.ts';
 import type { Connection } from './connection.ts';
 import { APPLICATION_ID, openConnection, statements, translate } from './database.ts';
 import { createKeys } from './keys.ts';
@@ -180,7 +180,7 @@ export async function backupSqlite(dataDir: string, target: string): Promise<voi
  * The operator's scrub of a data directory: rewrites the whole file without its free space and empties the log. The
  * server does the same for each redaction by itself; this is for a log that a reader held, and for peace of mind.
  */
-export async function scrubSqlite(dataDir: string): Promise<{ removed: number; remaining: string[] }> {
+export async function scrubSqlite(dataDir: string): Promise<ScrubResult> {
   const file = databaseFile(dataDir);
   if (!existsSync(file)) throw new Error(`There is no database at ${file}. Check --data-dir.`);
   const db = openConnection(file);
@@ -195,9 +195,11 @@ export async function scrubSqlite(dataDir: string): Promise<{ removed: number; r
       return {
         removed: 0,
         remaining: ['A reader holds the log of the database (a backup?). Run this again when it is done.'],
+        elsewhere: [],
       };
     db.prepare('DELETE FROM pending_scrubs WHERE seq <= ?').run(last.seq ?? 0);
-    return { removed: last.n, remaining: [] };
+    const elsewhere = ['Backups and copies of the file from before now hold the removed text.'];
+    return { removed: last.n, remaining: [], elsewhere: last.n > 0 ? elsewhere : [] };
   } finally {
     db.close();
   }

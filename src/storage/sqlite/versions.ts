@@ -94,7 +94,7 @@ export function createVersions(db: Connection): Versions {
         ) as { id: string; version_number: number }[];
         let removed = 0;
         for (const memory of live) {
-          const upTo = memory.version_number - rule.keepRecent;
+          const upTo = memory.version_number - Math.max(rule.keepRecent, 1);
           if (upTo > 0) removed += removeVersions(memory.id, upTo, rule.writtenBefore);
         }
         const last = live[live.length - 1];

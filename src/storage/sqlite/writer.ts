@@ -50,7 +50,8 @@ export class Writer {
   endReads(): void {
     if (!this.#reading) return;
     this.#reading = false;
-    this.#db.exec('COMMIT');
+    // A failing disk makes SQLite end the transaction by itself.
+    if (this.#db.isTransaction) this.#db.exec('COMMIT');
   }
 
   /** Commits what is queued and refuses more. */
