@@ -1,10 +1,12 @@
 import { type Failure, invalid, notFound } from '../contract/errors.ts';
+import { isReference } from '../contract/ids.ts';
 import { explainDescription, explainMetadataEntry, explainStoreName, LIMITS } from '../contract/limits.ts';
 import type { Metadata, StoreRecord, StoreRef } from '../storage/storage.ts';
 import { type Principal, requireRole } from './access.ts';
 import type { World } from './world.ts';
 
 export function refTo(principal: Principal, storeId: string): StoreRef {
+  if (!isReference(storeId)) throw storeMissing(storeId);
   return { workspaceId: principal.workspaceId, storeId };
 }
 

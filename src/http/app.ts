@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifySwagger from '@fastify/swagger';
 import Fastify, {
@@ -55,6 +56,8 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     http: {
       keepAlive: true,
+      // Refused below, in the form that every error has.
+      requireHostHeader: false,
       keepAliveInitialDelay: 30_000,
       headersTimeout: patience.request,
       connectionsCheckingInterval: Math.min(patience.request / 2, 5000),
@@ -101,6 +104,15 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
     );
   }
 
+  // Node would answer a bare 417 by itself.
+  app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const id = world.newId('req');
+    const failure = new Failure('invalid_request', 'The header "expect" may only be "100-continue". Leave it out.');
+    log.info({ request_id: id, route: 'unreadable', status: 400 }, 'request');
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'request-id': id, connection: 'close' };
+    response.writeHead(400, headers).end(JSON.stringify(toErrorBody(failure, id)));
+  });
+
   const metrics = createMetrics(world.storage.engine, VERSION);
   const auth = createAuth(world);
 
@@ -131,7 +143,12 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
   app.decorateRequest('principal', null);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id);
-    done();
+    const nameless = request.raw.httpVersion === '1.1' && request.headers.host === undefined;
+    done(
+      nameless
+        ? new Failure('invalid_request', 'The header "host" is missing. Send the host and port of this server.')
+        : explainQuery(request.raw.url ?? ''),
+    );
   });
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unmatched';
@@ -184,10 +201,12 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
   return app;
 }
 
+const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
+
 /** Answers 405 with the methods that a path has, instead of a 404 that looks like a missing object. */
 function refuseOtherMethods(app: FastifyInstance, methods: Map<string, string[]>): void {
   for (const [url, allowed] of methods) {
-    const others = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter((method) => !allowed.includes(method));
+    const others = OTHER_METHODS.filter((method) => !allowed.includes(method));
     app.route({
       method: others,
       url,
@@ -200,6 +219,18 @@ function refuseOtherMethods(app: FastifyInstance, methods: Map<string, string[]>
       },
       handler: () => undefined,
     });
+  }
+}
+
+/** The parser of queries takes a value with a broken escape as it stands, which could name another path. */
+function explainQuery(url: string): Failure | undefined {
+  const start = url.indexOf('?');
+  if (start === -1 || !url.includes('%', start)) return undefined;
+  try {
+    decodeURIComponent(url.slice(start));
+    return undefined;
+  } catch {
+    return new Failure('invalid_request', 'The query is malformed. Check its percent-encoding.');
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { Failure, notFound } from '../contract/errors.ts';
 import { BETAS, type BetaKind } from '../contract/wire.ts';
 import { createAuthenticator, type Principal } from '../domain/access.ts';
@@ -50,8 +50,10 @@ function checkBeta(kind: BetaKind, header: string | string[] | undefined): void 
 export function createAuth(world: World): Auth {
   const authenticator = createAuthenticator(world);
 
-  const admit = (request: FastifyRequest, principal: Principal, beta: BetaKind | null): void => {
+  const admit = (request: FastifyRequest, reply: FastifyReply, principal: Principal, beta: BetaKind | null): void => {
     request.principal = principal;
+    // The SDKs show it beside an error.
+    reply.header('anthropic-workspace-id', principal.workspaceId);
     const workspace = request.headers['anthropic-workspace-id'];
     if (typeof workspace === 'string' && workspace !== principal.workspaceId)
       throw notFound('Workspace', workspace, 'what this API key may use');
@@ -70,7 +72,7 @@ export function createAuth(world: World): Auth {
 
   return {
     forget: authenticator.forget,
-    guard: (beta) => (request, _reply, done) => {
+    guard: (beta) => (request, reply, done) => {
       try {
         const keys = presentedKeys(request);
         if (keys.length === 0)
@@ -78,14 +80,14 @@ export function createAuth(world: World): Auth {
         // A key seen a moment ago is known without waiting, which is the common case.
         const known = authenticator.authenticate(keys[0] as string);
         if (known !== null && !(known instanceof Promise)) {
-          admit(request, known, beta);
+          admit(request, reply, known, beta);
           done();
           return;
         }
         const rest = known === null ? keys.slice(1) : keys;
         findSlowly(rest)
           .then((principal) => {
-            admit(request, principal, beta);
+            admit(request, reply, principal, beta);
           })
           .then(() => done(), done);
       } catch (error) {

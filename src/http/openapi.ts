@@ -2,7 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifySchema } from 'fastify';
 import Type from 'typebox';
 import type { ErrorName } from '../contract/errors.ts';
-import type { Route } from '../contract/routes.ts';
+import { ROUTES, type Route } from '../contract/routes.ts';
 import { BETAS } from '../contract/wire.ts';
 import { HTTP_ERRORS } from './failures.ts';
 
@@ -46,6 +46,16 @@ export function openApiOptions(version: string): FastifyDynamicSwaggerOptions {
         },
       },
       security: [{ apiKey: [] }, { bearer: [] }],
+    },
+    // The plugin calls every body required; these may be left out.
+    transformObject: (document) => {
+      const { paths = {} } = 'openapiObject' in document ? document.openapiObject : {};
+      for (const route of Object.values<Route>(ROUTES)) {
+        const body = paths[route.path.replace(/:(\w+)/g, '{$1}')]?.post?.requestBody;
+        if (route.method === 'POST' && route.body && '~optional' in route.body && body && 'required' in body)
+          body.required = false;
+      }
+      return 'openapiObject' in document ? document.openapiObject : document.swaggerObject;
     },
   };
 }

@@ -8,18 +8,23 @@ import { type Failure, invalid } from '../contract/errors.ts';
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw invalid('The request body is not valid UTF-8. Encode the JSON as UTF-8.');
+  let value: unknown;
   try {
-    return JSON.parse(body.toString('utf8'));
+    value = JSON.parse(body.toString('utf8'));
   } catch {
     throw invalid('The request body is not valid JSON.');
   }
+  // Null stands for "no body" from here on, which some endpoints accept.
+  if (value === null) throw invalid('The request body must be a JSON object.');
+  return value;
 }
 
 type Properties = Record<string, { type?: string }>;
 
 /** Query values arrive as text; those of a number or a boolean are read strictly, others stay as they are. */
 function readQuery(properties: Properties, raw: Record<string, unknown>): Record<string, unknown> {
-  const query: Record<string, unknown> = {};
+  // Without a prototype: the name __proto__ is then a field like any other, and refused.
+  const query: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(raw)) {
     // Old clients mark beta endpoints with ?beta=true. It says nothing that the header does not.
     if (name === 'beta' && properties.beta === undefined) continue;

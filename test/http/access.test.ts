@@ -173,7 +173,9 @@ for (const engine of ENGINES)
     test('the workspace header must name the workspace of the key', async () => {
       const get = (workspace: string) =>
         server.call('GET', '/v1/memory_stores', { headers: { 'anthropic-workspace-id': workspace } });
-      assert.equal((await get(server.server.world.defaultWorkspaceId)).status, 200);
+      const own = await get(server.server.world.defaultWorkspaceId);
+      assert.equal(own.status, 200);
+      assert.equal(own.headers.get('anthropic-workspace-id'), server.server.world.defaultWorkspaceId);
       assert.equal((await get(foreignWorkspace)).status, 404);
     });
 
