@@ -1,4 +1,12 @@
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+
+// Text that no storage engine can compress, so that a size is the room it takes: a chain of hashes.
+const NOISE = (() => {
+  let text = '';
+  for (let i = 0; text.length < 250_000; i++) text += createHash('sha256').update(`${i}`).digest('base64url');
+  return text;
+})();
 
 /** A small generator of repeatable random numbers (mulberry32); what it decides is the same for the same seed. */
 export class Random {
@@ -27,6 +35,12 @@ export class Random {
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new Error('nothing to pick from');
     return items[this.between(0, items.length - 1)] as T;
+  }
+
+  /** Text of so many bytes; up to 100,000. */
+  text(bytes: number): string {
+    const from = this.between(0, NOISE.length - bytes);
+    return NOISE.slice(from, from + bytes);
   }
 
   shuffle<T>(items: readonly T[]): T[] {

@@ -15,6 +15,11 @@ function sqliteCode(error: unknown): number | null {
   return typeof code === 'number' ? code & 0xff : null;
 }
 
+/** True when another connection holds the lock that was asked for. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error) === SQLITE_BUSY;
+}
+
 /** Turns an error of SQLite into the failure that callers see; other errors pass through. */
 export function translate(error: unknown): unknown {
   switch (sqliteCode(error)) {

@@ -135,7 +135,8 @@ export function createKeys(db: Connection): Keys {
           const known = sql('SELECT id FROM api_keys WHERE hash = ?').get(fixed.hash) as { id: string } | undefined;
           if (known)
             sql(
-              "UPDATE api_keys SET revoked_at = NULL, expires_at = NULL, role = 'admin', from_setting = 1 WHERE id = ?",
+              `UPDATE api_keys SET revoked_at = NULL, expires_at = NULL, role = 'admin', from_setting = 1 WHERE id = ?
+               AND (revoked_at IS NOT NULL OR expires_at IS NOT NULL OR role <> 'admin' OR from_setting = 0)`,
             ).run(known.id);
           else insertKey({ ...fixed, workspaceId: home.id }, true);
           return { freshUsed: false, workspace: home };

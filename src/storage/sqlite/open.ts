@@ -4,7 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { loadMigrations, newerSchemaMessage } from '../migrations.ts';
 import type { ScrubResult, Storage } from '../storage.ts';
 import type { Connection } from './connection.ts';
-import { APPLICATION_ID, openConnection, statements, translate } from './database.ts';
+import { APPLICATION_ID, isBusy, openConnection, statements, translate } from './database.ts';
 import { createKeys } from './keys.ts';
 import { createMemories } from './memories.ts';
 import { createSnapshot } from './snapshot.ts';
@@ -34,9 +34,12 @@ export function migrate(db: DatabaseSync): void {
     if (tables > 0 && pragma(db, 'application_id') !== APPLICATION_ID)
       throw new Error('The file is an SQLite database of another program. Give a data directory of its own.');
     if (version > migrations.length) throw new Error(newerSchemaMessage(version, migrations.length));
-    for (const migration of migrations.slice(version)) db.exec(migration.sql);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    db.exec(`PRAGMA user_version = ${migrations.length}`);
+    // Nothing is written when there is nothing to do: a server starts on a full disk, and serves reads.
+    if (version < migrations.length) {
+      for (const migration of migrations.slice(version)) db.exec(migration.sql);
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      db.exec(`PRAGMA user_version = ${migrations.length}`);
+    }
     db.exec('COMMIT');
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
@@ -56,6 +59,7 @@ function lockDirectory(dataDir: string): DatabaseSync {
     return lock;
   } catch (error) {
     lock.close();
+    if (!isBusy(error)) throw translate(error);
     throw new Error(
       `Another mneme server is running on ${dataDir}. Stop it, or give this one its own --data-dir. To run several servers as one service, use PostgreSQL (--database-url).`,
       { cause: error },
@@ -73,7 +77,7 @@ export function openSqlite(dataDir: string): Storage {
     migrate(raw);
   } catch (error) {
     lock.close();
-    throw error;
+    throw translate(error);
   }
   const writer = new Writer(raw);
   const db: Connection = {
