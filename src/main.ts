@@ -16,14 +16,7 @@ async function serve(flags: Partial<Record<SettingName, string>>): Promise<void>
   const stopFlushing = flushRegularly(log);
   const server = await startServer(config, log);
 
-  const reachable = server.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  const where = config.databaseUrl === null ? `SQLite in ${config.dataDir}` : 'PostgreSQL';
-  const keyLines =
-    server.newKey === null
-      ? ''
-      : `\nA first admin key was made. It is shown only now. Paste these lines where your client runs:\n\nexport ANTHROPIC_BASE_URL=${reachable}\nexport ANTHROPIC_API_KEY=${server.newKey}\n\n`;
-  process.stdout.write(`Mneme ${VERSION} listens on ${reachable} (${where})\n${keyLines}`);
-
+  // All before the announcement, since whoever reads it may end the server at once.
   // A fault that nothing caught: what the server's state is, is not known, so it ends and is started again. What it
   // acknowledged is in the database.
   const die = (error: unknown) => {
@@ -51,6 +44,14 @@ async function serve(flags: Partial<Record<SettingName, string>>): Promise<void>
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+
+  const reachable = server.url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const where = config.databaseUrl === null ? `SQLite in ${config.dataDir}` : 'PostgreSQL';
+  const keyLines =
+    server.newKey === null
+      ? ''
+      : `\nA first admin key was made. It is shown only now. Paste these lines where your client runs:\n\nexport ANTHROPIC_BASE_URL=${reachable}\nexport ANTHROPIC_API_KEY=${server.newKey}\n\n`;
+  process.stdout.write(`Mneme ${VERSION} listens on ${reachable} (${where})\n${keyLines}`);
 }
 
 function readDatabase(flags: { dataDir?: string; databaseUrl?: string }): Database {

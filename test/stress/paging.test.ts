@@ -127,8 +127,9 @@ for (const engine of ENGINES)
       return { throughout, passing };
     };
 
+    // No path is used twice, in no round.
+    let count = 0;
     const changeMemories = (random: Random, store: string, passing: Item[]) => {
-      let count = 0;
       return async () => {
         const dir = random.pick(['', '/a', '/a b', '/B', '/z/y', '/new', `/new ${++count}`]);
         const path = `${dir}/w${++count}`;

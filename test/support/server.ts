@@ -125,7 +125,7 @@ export async function spawnServer(
   child.stderr.on('data', (data) => {
     output.err += data;
   });
-  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (data) => {
       output.out += data;

@@ -57,6 +57,8 @@ export function troubleOf(error: unknown): Trouble | null {
       return 'lost';
   }
   if (/^08...$/.test(code)) return 'lost';
+  // An internal error that ended the connection, as when a full disk stops the server from setting up a session.
+  if (code === 'XX000' && (error as { severity?: unknown }).severity === 'FATAL') return 'lost';
   // 28: the password or role is refused; 3D: the database is gone; 53: out of memory, connections or other resources.
   if (/^(28|3D|53)...$/.test(code)) return 'refused';
   return null;
