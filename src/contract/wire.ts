@@ -15,8 +15,27 @@ export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
+const DAY_MS = 86_400_000;
+const PADDED = Array.from({ length: 1000 }, (_, i) => String(i).padStart(2, '0'));
+let lastDay = Number.NaN;
+let lastDate = '';
+
+/**
+ * RFC 3339 in UTC with milliseconds. The date's part is kept from the call before, since times come in runs of a day:
+ * a list of 20 has 40 of them, and `toISOString` alone was a twelfth of its cost.
+ */
 export function toTimestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  const day = Math.floor(milliseconds / DAY_MS);
+  if (day !== lastDay) {
+    lastDate = new Date(milliseconds).toISOString().slice(0, -13);
+    lastDay = day;
+  }
+  const rest = milliseconds - day * DAY_MS;
+  const seconds = Math.floor(rest / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const fraction = rest - seconds * 1000;
+  const clock = `${PADDED[Math.floor(minutes / 60)]}:${PADDED[minutes % 60]}:${PADDED[seconds % 60]}`;
+  return `${lastDate}${clock}.${fraction < 100 ? '0' : ''}${PADDED[fraction]}Z`;
 }
 
 export function toNullableTimestamp(milliseconds: number | null): string | null {

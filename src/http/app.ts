@@ -45,6 +45,8 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
     loggerInstance: log as FastifyBaseLogger,
     // One line a request is written by the hook below, without paths.
     logController: new LogController({ disableRequestLogging: true }),
+    // Nothing logs through a request, so it needs no logger of its own.
+    childLoggerFactory: (logger) => logger,
     genReqId: () => world.newId('req'),
     bodyLimit: LIMITS.bodyBytes,
     requestTimeout: patience.request,
@@ -141,6 +143,7 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
   );
 
   app.decorateRequest('principal', null);
+  app.decorateRequest('pattern', null);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('request-id', request.id);
     const nameless = request.raw.httpVersion === '1.1' && request.headers.host === undefined;
@@ -151,7 +154,7 @@ export async function createApp(world: World, log: Logger, patience: Patience = 
     );
   });
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unmatched';
+    const route = request.pattern ?? request.routeOptions.url ?? 'unmatched';
     const status = reply.raw.writableFinished ? reply.statusCode : 499;
     metrics.observe(request.method, route, status, reply.elapsedTime / 1000);
     log.info(

@@ -8,12 +8,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller; null before it is known. */
     principal: Principal | null;
+    /** The pattern of the route, for logs and metrics; `routeOptions` builds a new object for each look. */
+    pattern: string | null;
   }
 }
 
 export type Auth = {
   /** A hook that lets only known callers with the right beta header reach a route. */
-  guard(beta: BetaKind | null): onRequestHookHandler;
+  guard(beta: BetaKind | null, pattern: string): onRequestHookHandler;
   forget(): void;
 };
 
@@ -72,7 +74,8 @@ export function createAuth(world: World): Auth {
 
   return {
     forget: authenticator.forget,
-    guard: (beta) => (request, reply, done) => {
+    guard: (beta, pattern) => (request, reply, done) => {
+      request.pattern = pattern;
       try {
         const keys = presentedKeys(request);
         if (keys.length === 0)

@@ -36,7 +36,7 @@ export function serve(
     method: route.method,
     url: route.path,
     schema,
-    onRequest: auth.guard(route.beta),
+    onRequest: auth.guard(route.beta, route.path),
     handler: (request) =>
       (handler as Handler<Route>)({
         principal: request.principal as Principal,

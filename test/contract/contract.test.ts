@@ -13,7 +13,7 @@ import {
   explainStoreName,
 } from '../../src/contract/limits.ts';
 import { decodePage, encodePage } from '../../src/contract/pages.ts';
-import { parseTimestamp } from '../../src/contract/wire.ts';
+import { parseTimestamp, toTimestamp } from '../../src/contract/wire.ts';
 
 test('paths: what the rules allow', () => {
   const longest = `/${'é'.repeat(511)}a`;
@@ -124,7 +124,12 @@ test('timestamps: RFC 3339 only, with finer fractions rounded to the side asked 
     assert.equal(parseTimestamp(text, 'up'), null, text);
 });
 
-test('timestamps: every one that the server writes reads back', () => {
+test('timestamps: every one that the server writes is that of the platform, and reads back', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 253_402_300_799_999 }), (time) => {
+      assert.equal(toTimestamp(time), new Date(time).toISOString());
+    }),
+  );
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), (time) =>
       ['up', 'down'].every((round) => parseTimestamp(new Date(time).toISOString(), round as 'up') === time),
