@@ -1,4 +1,13 @@
-import type { Actor, ActorType, MemoryRecord, Operation, StoreRecord, VersionRecord } from './storage.ts';
+import type {
+  Actor,
+  ActorType,
+  KeyRecord,
+  MemoryRecord,
+  Operation,
+  StoreRecord,
+  VersionRecord,
+  WorkspaceRecord,
+} from './storage.ts';
 
 /** Rows as the statements of both engines select them. */
 export type StoreRow = {
@@ -117,6 +126,45 @@ export function toVersion(row: VersionRow, content: string | null): VersionRecor
     redactedBy: toActor(row.redacted_by_type, row.redacted_by_id),
     content,
   };
+}
+
+export type KeyRow = {
+  id: string;
+  workspace_id: string;
+  name: string;
+  role: KeyRecord['role'];
+  hint: string;
+  user_id: string | null;
+  user_name: string | null;
+  created_at: number;
+  created_by: string | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+};
+
+export const SELECT_KEYS = `SELECT k.id, k.workspace_id, k.name, k.role, k.hint, k.user_id, u.name AS user_name, k.created_at,
+  k.created_by, k.expires_at, k.revoked_at FROM api_keys k LEFT JOIN users u ON u.id = k.user_id`;
+
+export function toKey(row: KeyRow): KeyRecord {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    role: row.role,
+    hint: row.hint,
+    userId: row.user_id,
+    userName: row.user_name,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+export type WorkspaceRow = { id: string; name: string; created_at: number };
+
+export function toWorkspace(row: WorkspaceRow): WorkspaceRecord {
+  return { id: row.id, name: row.name, createdAt: row.created_at };
 }
 
 /** The text of stored bytes, byte for byte: a byte order mark at the front stays. */

@@ -1,44 +1,6 @@
+import { type KeyRow, SELECT_KEYS, toKey, toWorkspace, type WorkspaceRow } from '../rows.ts';
 import type { KeyRecord, Keys, NewKey, WorkspaceRecord } from '../storage.ts';
 import type { Database, Sql } from './connection.ts';
-
-type KeyRow = {
-  id: string;
-  workspace_id: string;
-  name: string;
-  role: KeyRecord['role'];
-  hint: string;
-  user_id: string | null;
-  user_name: string | null;
-  created_at: number;
-  created_by: string | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-};
-
-const SELECT_KEYS = `SELECT k.id, k.workspace_id, k.name, k.role, k.hint, k.user_id, u.name AS user_name, k.created_at,
-  k.created_by, k.expires_at, k.revoked_at FROM api_keys k LEFT JOIN users u ON u.id = k.user_id`;
-
-function toKey(row: KeyRow): KeyRecord {
-  return {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    name: row.name,
-    role: row.role,
-    hint: row.hint,
-    userId: row.user_id,
-    userName: row.user_name,
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-  };
-}
-
-type WorkspaceRow = { id: string; name: string; created_at: number };
-
-function toWorkspace(row: WorkspaceRow): WorkspaceRecord {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
-}
 
 /** The functions of the schema take a key and a workspace as JSON objects with the field names of this interface. */
 const json = (sql: Sql, value: NewKey | WorkspaceRecord | null) => (value === null ? null : sql.json(value));
