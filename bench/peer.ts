@@ -71,11 +71,13 @@ async function openGit(folder: string): Promise<Peer> {
   };
 }
 
-async function openLanggraph(folder: string): Promise<Peer> {
+async function openLanggraph(directory: string): Promise<Peer> {
   type Module = { SqliteSaver: { fromConnString(file: string): Saver } };
   const { SqliteSaver } = await load<Module>('@langchain/langgraph-checkpoint-sqlite');
-  const saver = SqliteSaver.fromConnString(join(folder, 'saver.db'));
-  const at = (path: string) => ({ configurable: { thread_id: path, checkpoint_ns: '' } });
+  const saver = SqliteSaver.fromConnString(join(directory, 'saver.db'));
+  // A folder as a thread and a path as a namespace: the only mapping in which it lists a folder by an index.
+  const thread = (path: string) => path.slice(0, path.lastIndexOf('/') + 1);
+  const at = (path: string) => ({ configurable: { thread_id: thread(path), checkpoint_ns: path } });
   let count = 0;
   return {
     put: async (path, text) => {
@@ -84,9 +86,9 @@ async function openLanggraph(folder: string): Promise<Peer> {
       await saver.put(at(path), { v: 1, ts: new Date().toISOString(), id, ...values }, { source: 'input' }, {});
     },
     get: async (path) => (await saver.get(at(path)))?.channel_values.text ?? '',
-    list: async () => {
+    list: async (folder) => {
       let entries = 0;
-      for await (const _ of saver.list({}, { limit: 20 })) entries++;
+      for await (const _ of saver.list({ configurable: { thread_id: folder } }, { limit: 20 })) entries++;
       return entries;
     },
     close: async () => {},
@@ -125,7 +127,7 @@ async function openMcp(folder: string): Promise<Peer> {
 
 const OPEN: Record<PeerName, (folder: string) => Promise<Peer>> = {
   'agentfs-sdk': openAgentfs,
-  'git, a commit a write': openGit,
+  'git, a commit a put': openGit,
   'langgraph SqliteSaver': openLanggraph,
   'MCP memory server': openMcp,
 };
@@ -149,7 +151,10 @@ answerParent(async ({ name, folder, documents, fillSeconds, seconds }: PeerReque
   if ((await peer.get(documentPath(held - 1))) !== documentText(held - 1)) throw new Error('it gave back another text');
   const filled = held;
   const get = await rate(seconds, (i) => peer.get(documentPath((i * 7919) % filled)));
-  const list = await rate(seconds, (i) => peer.list(`/notes/${i % FOLDERS}/`));
+  const list = await rate(seconds, async (i) => {
+    const entries = await peer.list(`/notes/${i % FOLDERS}/`);
+    if (entries < Math.min(20, held / FOLDERS / 2)) throw new Error(`a list had ${entries} entries`);
+  });
   const put = await rate(seconds, () => peer.put(documentPath(held), documentText(held++)));
   await peer.close();
   return { documents: filled, retrieve: get, create: put, list };
